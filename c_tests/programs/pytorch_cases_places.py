@@ -29,6 +29,26 @@ def filled(x, place):
     return x
 
 
+def of_a_whole_number(x, place):
+    n = place.item()
+    made = [
+        x * (n * 0.1) + 1 / (n + 1),
+        x * (n // 2),
+        x * (n % 2),
+        x * -n,
+        x + n / 2,
+        x - (3 - n),
+        x * 2.0**n,
+        x * n**2,
+    ]
+    return [*made, x * torch.sym_max(n, 2), x * torch.sym_float(n)]
+
+
+def of_a_float(x, factor):
+    f = factor.item()
+    return [x * (f * 0.1), x / f, x ** (f / 3), x * (f % 0.2), (1 - f) * x, x * (f - 1), x * -f]
+
+
 def places():
     table, cache, at = normal(6, 3), normal(2, 5, 3), s64(3).reshape(())
     last, half = s64(-1).reshape(()), f32(0.5).reshape(())
@@ -53,6 +73,10 @@ def places():
         "a power": (lambda x, f: (x * x + 1) ** f.item(), table, half),
         "a bound": (lambda x, f: torch.where(x > f.item(), x, 0.0), table, half),
         "a sum of numbers": (lambda x, i, j: x * (i.item() + j.item() * 2), table, at, s64(5).reshape(())),
+        "numbers of a whole number": (of_a_whole_number, table, at),
+        "numbers of a float": (of_a_float, table * table + 1, half),
+        "a condition of a number": (lambda x, i: torch.cond(i.item() > 2, torch.sin, torch.cos, (x,)), table, at),
+        "the other branch": (lambda x, i: torch.cond(i.item() > 4, torch.sin, torch.cos, (x,)), table, at),
     }
     for name, (function, *given) in cases.items():
         yield name, function, [call(*given)]

@@ -259,7 +259,7 @@ def test_values_are_pytorchs(env):
 
 
 def stored_programs():
-    """The programs that pytorch_survey.py stored: a third of them if LXLA_TEST_TURN has a number, as that of a commit."""
+    """The programs that pytorch_survey.py stored: a third of them if LXLA_TEST_TURN has a number, such as the number of a commit."""
     records = load_records(DATA / "operators.jsonl.xz")
     assert len(records) >= 1900, len(records)
     turn = os.environ.get("LXLA_TEST_TURN")

@@ -59,10 +59,10 @@ def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
     if _core.is_for_the_host(x):
         # A sort on the device takes longer than the way to the host and back, and is compiled for each size.
         on_host = _unique_of(x.to_device("cpu"), names, equal_nan)
-        moved = {name: getattr(on_host, name) for name in names}
-        for name, result in moved.items():
-            is_inverse = name == "inverse_indices"
-            moved[name] = result.to_device(x.device) if is_inverse else _core.copy_sized(result, x)
+        sized = [name for name in names if name != "inverse_indices"]
+        moved = dict(zip(sized, _core.copy_sized([getattr(on_host, name) for name in sized], x)))
+        if "inverse_indices" in names:
+            moved["inverse_indices"] = on_host.inverse_indices.to_device(x.device)
         return on_host._replace(**moved)
     nans = 0
     if x.dtype.kind in ("real floating", "complex floating"):

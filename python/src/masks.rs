@@ -43,14 +43,17 @@ fn is_for_the_host(x: &Array) -> PyResult<bool> {
     Ok(device.kind == LXLA_DEVICE_XLA && is_for_host(device, elements))
 }
 
-/// Copies an array of rank 1 on `cpu` to the device of `like`, as an array whose size changes: it depends on the elements
-/// of `like`, whose number is its bound.
+/// Copies arrays of rank 1 on `cpu` to the device of `like`. Their sizes change: they depend on the elements of `like`,
+/// and are at most the number of its elements.
 #[pyfunction]
-fn copy_sized(py: Python<'_>, x: &Array, like: &Array) -> PyResult<Array> {
+fn copy_sized(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, like: &Array) -> PyResult<Vec<Array>> {
     let (device, elements) = (like.device()?, like.dims()?.iter().product::<i64>());
     step_uses(py, device)?;
-    let bytes = host::read(py, x)?;
-    sized(device, x.dtype()?, &bytes, x.dims()?[0] as usize, elements)
+    let copy = |x: &PyRef<'_, Array>| {
+        let (bytes, count) = (host::read(py, x)?, x.dims()?[0] as usize);
+        sized(device, x.dtype()?, &bytes, count, elements)
+    };
+    arrays.iter().map(copy).collect()
 }
 
 /// Whether the host finds the places in an array of a device with this number of elements.

@@ -40,8 +40,8 @@ impl DeviceState {
         (self.is_lazy() || self.waits(id)).then(|| self.value_of(id))
     }
 
-    /// [`DeviceState::pending_value`] of each of several results. What the results of one operation depend on is searched
-    /// once: a loop may carry thousands of values.
+    /// Returns [`DeviceState::pending_value`] for each of several results. The operands of an operation are searched once
+    /// for all its results: a loop may carry thousands of values.
     pub fn pending_values(&self, ids: &[NodeId]) -> Vec<Option<Value>> {
         if self.is_lazy() || scopes::number() != 0 || self.not_native == 0 {
             return ids.iter().map(|&id| self.pending_value(id)).collect();

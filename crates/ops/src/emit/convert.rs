@@ -20,8 +20,9 @@ impl Emitter<'_> {
         emit!(self, "    {name} = stablehlo.reduce_precision {wide}, format = e8m7 : {}", mlir(&ty));
     }
 
-    /// Whether XLA may sum the f32 of which a bf16 was rounded, and not the bf16. XLA computes bf16 in f32, and its CPU
-    /// backend passes the conversions to bf16 and back to YNNPACK with a sum, which drops them both.
+    /// Whether XLA may drop the rounding of the bf16 at `position` when a sum reads its conversion to f32. XLA computes
+    /// bf16 in f32; its CPU backend passes the conversions to bf16 and back to YNNPACK together with a sum, and YNNPACK
+    /// drops both.
     fn loses_rounding(&self, position: usize, dtype: DType) -> bool {
         let value = self.instruction(position);
         let is_computed = value.op != Op::Leaf || self.is_called;

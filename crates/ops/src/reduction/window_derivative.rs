@@ -122,8 +122,8 @@ fn spread_over_windows(trace: &mut Trace, cotangent: NodeId, x: &TensorType, win
     Ok(convert(trace, sums, x.dtype))
 }
 
-/// The windows over the cotangents of `windows`, of which each has the cotangents of the windows that contain one
-/// element of `x`. `counts` is the number of windows along each axis.
+/// Returns windows over the cotangents, one for each element of `x`: the window of an element has the cotangents of all
+/// `windows` that contain the element. `counts` is the number of `windows` along each axis.
 fn turned(x: &TensorType, counts: &[i64], windows: &[Window]) -> Vec<Window> {
     let dilated = |count: i64, step: i64| (count - 1) * step + 1;
     let turned = |((window, &dim), &count): ((&Window, &i64), &i64)| {
@@ -135,7 +135,7 @@ fn turned(x: &TensorType, counts: &[i64], windows: &[Window]) -> Vec<Window> {
     windows.iter().zip(&x.dims).zip(counts).map(turned).collect()
 }
 
-/// Whether an array of these windows would have many more elements with padding than it and the result have.
+/// Whether padding would give the cotangents more than 8 times as many elements as they and `x` have.
 fn is_mostly_padding(x: &TensorType, counts: &[i64], windows: &[Window]) -> bool {
     let padded: f64 =
         windows.iter().zip(counts).map(|(window, &count)| window.padded(count).unwrap_or(0) as f64).product();

@@ -65,7 +65,7 @@ pub fn reduce_window(
         return types.iter().map(empty).collect();
     }
     if windows.iter().any(Window::cuts) {
-        return of_what_is_left(trace, body, arrays, inits, &windows, &dims);
+        return of_kept_elements(trace, body, arrays, inits, &windows, &dims);
     }
     let operands = [arrays, inits, body.captures].concat();
     let results: Vec<TensorType> = types.iter().map(|ty| TensorType { dtype: ty.dtype, dims: dims.clone() }).collect();
@@ -74,7 +74,7 @@ pub fn reduce_window(
 
 /// Records a reduce_window whose padding removes elements, as a reduce_window of the other elements: XLA's simplifier
 /// crashes on windows of one element with negative padding. `dims` is the number of windows along each axis.
-fn of_what_is_left(
+fn of_kept_elements(
     trace: &mut Trace,
     body: &Applied,
     arrays: &[NodeId],

@@ -30,16 +30,21 @@ pub enum Value<'p> {
     Ignored,
 }
 
-/// A number that the program computes: an element of a tensor, and what is added to it. Integers are s64.
+/// A number that the program computes: the sum of an element of a tensor and an integer.
 #[derive(Clone, Copy, Debug)]
 pub struct Number {
-    /// The element, of rank 0.
+    /// The element, of rank 0: s64, f64, c128 or pred.
     pub node: NodeId,
-    /// What is added to an integer.
+    /// The integer.
     pub plus: i64,
 }
 
 impl Number {
+    /// The number in a node of rank 0.
+    pub fn of(node: NodeId) -> Number {
+        Number { node, plus: 0 }
+    }
+
     /// Records the number as a tensor of rank 0.
     pub fn record(self, trace: &mut Trace) -> Result<NodeId> {
         match self.plus {
@@ -48,7 +53,7 @@ impl Number {
         }
     }
 
-    /// How much it is above another number; None if that depends on data.
+    /// The difference to another number; None if the difference depends on data.
     pub fn above(self, other: Number) -> Option<i64> {
         if self.node == other.node { self.plus.checked_sub(other.plus) } else { None }
     }

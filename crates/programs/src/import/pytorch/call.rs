@@ -231,7 +231,11 @@ impl<'r, 'p> Call<'r, 'p> {
     pub fn refuse_unless(&self, name: &str, holds: bool) -> Result<()> {
         match holds {
             true => Ok(()),
-            false => Err(error!(Unimplemented, "its argument {name} is {}", self.value(name).shown())),
+            false => Err(error!(
+                Unimplemented,
+                "its argument {name} is {}, which is not supported",
+                self.value(name).shown()
+            )),
         }
     }
 
@@ -333,7 +337,7 @@ fn number_of(value: &Value) -> Option<(DType, ScalarValue)> {
     })
 }
 
-/// The dtype that PyTorch gives a number, of the dtype of the tensor whose element it is.
+/// The dtype by which PyTorch promotes a number, from the dtype of the tensor that the number is an element of.
 fn number_dtype(dtype: DType) -> DType {
     match dtype.kind() {
         Kind::Float | Kind::Float8 => DType::F32,

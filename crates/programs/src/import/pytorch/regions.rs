@@ -122,6 +122,7 @@ fn conditional<'p>(recorder: &mut Recorder, _: &Scope<'p>, values: Vec<Value<'p>
             return Ok(recorder.results(made));
         }
         Value::Tensor(id) => recorder.read(*id)?,
+        Value::Computed(number) => number.record(&mut recorder.trace)?,
         _ => return malformed(),
     };
     let types = recorder.types(&arguments);

@@ -31,7 +31,7 @@ pub enum View {
     Sliced { axis: usize, start: i64, stop: i64, step: i64 },
     /// One element of an axis, without the axis.
     Selected { axis: usize, index: i64 },
-    /// `size` elements of an axis from a computed place on, or one without the axis.
+    /// `size` elements of an axis from a computed start, without the axis unless `keeps_axis`.
     Part { axis: usize, start: NodeId, size: i64, keeps_axis: bool },
     /// The base, broadcast.
     Expanded(Vec<i64>),

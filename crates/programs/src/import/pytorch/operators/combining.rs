@@ -146,7 +146,7 @@ fn words(call: &mut Call, padding: Option<i64>) -> Result<Words> {
         return Err(error!(Unimplemented, "indices of {} and offsets of {}", call.ty(at), call.ty(offsets)));
     };
     if call.dims(table).len() != 2 {
-        return Err(error!(InvalidArgument, "rows of {}", call.ty(table)));
+        return Err(error!(InvalidArgument, "a table of {}; want 2 axes", call.ty(table)));
     }
     let bags = if call.bool("include_last_offset")? { bags - 1 } else { bags };
     let trace = call.trace();

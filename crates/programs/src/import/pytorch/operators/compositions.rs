@@ -1,4 +1,4 @@
-//! Operators that PyTorch composes of others which move elements.
+//! Operators that split, join and rearrange tensors, composed of other operators.
 
 use super::super::arguments::Value;
 use super::super::call::Call;
@@ -68,7 +68,7 @@ pub(super) const TABLE: &[Operator] = &[
         let parts = each_with_rank(call, 2)?;
         let Value::List(list) = parts else { return not_a_list() };
         let nodes = list.iter().map(|value| node_of(call, value)).collect::<Result<Vec<NodeId>>>()?;
-        let columns: i64 = nodes.iter().map(|&node| call.dims(node)[1]).sum();
+        let columns = nodes.iter().fold(0i64, |sum, &node| sum.saturating_add(call.dims(node)[1]));
         let mut before = 0;
         let row = |node: NodeId| {
             let own = call.dims(node)[1];
@@ -104,7 +104,7 @@ pub(super) const TABLE: &[Operator] = &[
         let between = |first: &[i64], second: &[i64]| first.iter().zip(second).flat_map(|(&a, &b)| [a, b]).collect();
         let ones = vec![1; rank];
         let [wide_a, wide_b]: [Vec<i64>; 2] = [between(&of_a, &ones), between(&ones, &of_b)];
-        let dims: Vec<i64> = of_a.iter().zip(&of_b).map(|(a, b)| a * b).collect();
+        let dims: Vec<i64> = of_a.iter().zip(&of_b).map(|(a, b)| a.saturating_mul(*b)).collect();
         let trace = call.trace();
         let (a, b) = (reshape(trace, a, &wide_a)?, reshape(trace, b, &wide_b)?);
         let product = binary(trace, BinaryOp::Multiply, a, b)?;
@@ -128,7 +128,9 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["combinations.default"], "self r=2 with_replacement=false", |call| {
         let (x, again) = (call.tensor("self")?, call.bool("with_replacement")?);
         call.refuse_unless("r", call.int("r")? == 2)?;
-        let &[size] = &call.dims(x)[..] else { return Err(error!(InvalidArgument, "combinations of {}", call.ty(x))) };
+        let &[size] = &call.dims(x)[..] else {
+            return Err(error!(InvalidArgument, "combinations of {}; want 1 axis", call.ty(x)));
+        };
         let trace = call.trace();
         let places = triangle_places(trace, [size, size], i64::from(!again), true)?;
         let columns = places.map(|places| take(trace, x, places, 0));
@@ -150,7 +152,7 @@ pub(super) fn triangle_places(trace: &mut Trace, dims: [i64; 2], offset: i64, up
         false => row.saturating_add(offset).saturating_add(1).clamp(0, columns),
     };
     if rows > 1 << 30 || columns > 1 << 30 || rows * columns > 1 << 30 {
-        return Err(error!(Unimplemented, "places of a matrix of {rows} by {columns}"));
+        return Err(error!(Unimplemented, "a matrix of {rows} by {columns}; want at most 2^30 elements"));
     }
     let count = (0..rows).map(of_row).sum();
     let all = full(trace, &TensorType::new(DType::Pred, &dims), ScalarValue::Signed(1))?;
@@ -234,7 +236,7 @@ fn split_along<'p>(call: &mut Call<'_, 'p>, axis: i64, by: &'static str) -> Resu
     record(call, name, given)
 }
 
-/// A view of a tensor with at least so many axes.
+/// A view of a tensor that has at least `least` axes.
 fn with_rank<'p>(call: &mut Call<'_, 'p>, name: &'static str, least: usize) -> Result<Value<'p>> {
     let value = call.value(name).clone();
     ranked(call, value, least)

@@ -52,7 +52,7 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["pdist.default", "_pdist_forward.default"], "self p=2", |call| {
         let (x, p) = (call.floats("self")?, call.float("p")?);
         let &[count, _] = &call.dims(x)[..] else {
-            return Err(error!(InvalidArgument, "distances of {}", call.ty(x)));
+            return Err(error!(InvalidArgument, "distances within {}; want 2 axes", call.ty(x)));
         };
         let trace = call.trace();
         let places = triangle_places(trace, [count, count], 1, true)?;
@@ -85,7 +85,7 @@ pub(super) const TABLE: &[Operator] = &[
         let (x, at) = (call.tensor("self")?, call.tensor("indices")?);
         let (most, p) = (call.float("max_norm")?, call.float("norm_type")?);
         let &[rows, _] = &call.dims(x)[..] else {
-            return Err(error!(InvalidArgument, "rows of {}", call.ty(x)));
+            return Err(error!(InvalidArgument, "a table of {}; want 2 axes", call.ty(x)));
         };
         let count = call.dims(at).iter().product();
         let trace = call.trace();
@@ -284,7 +284,7 @@ fn cosine(trace: &mut Trace, a: NodeId, b: NodeId, axis: i64, floor: f64) -> Res
     reduce(trace, ReduceOp::Sum, product, &[axis], false)
 }
 
-/// The norm over the last axis of `a - b + shift`, whose derivative at 0 is 0.
+/// Records the norm of `a - b + shift` over the last axis. The derivative of the norm at 0 is 0.
 fn distance_by(trace: &mut Trace, [a, b]: [NodeId; 2], shift: f64, p: f64, keep: bool) -> Result<NodeId> {
     let difference = binary(trace, BinaryOp::Subtract, a, b)?;
     if trace.ty(difference).dims.is_empty() {

@@ -5,7 +5,7 @@ use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use base::error;
 use base::error::Result;
-use base::types::{DType, ScalarValue, TensorType, broadcast};
+use base::types::{DType, Kind, ScalarValue, TensorType, broadcast};
 use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, ScatterOp, Trace};
 use ops::control::stop_gradient;
 use ops::creation;
@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Operator] = &[
         let rank = call.dims(x).len();
         let trace = call.trace();
         let columns = if rank == 0 { Vec::new() } else { nonzero(trace, x, size, fill, DType::S64)? };
-        // The number of places comes last.
+        // The last result of `nonzero` is the number of places.
         let made = match &columns[..rank] {
             [] => full(trace, &TensorType::new(DType::S64, &[size, 0]), ScalarValue::Signed(0))?,
             columns => stack(trace, columns, 1)?,
@@ -116,15 +116,21 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["triu.default"], "self diagonal=0", |call| triangle(call, creation::triu)),
 ];
 
-/// The element of a tensor of one, as a number that the program computes.
+/// The element of a tensor of one element as Python's number: an integer of 64 bits, or a double.
 fn item<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let dtype = call.dtype_of(x);
+    let wide = match dtype.kind() {
+        _ if dtype.is_integer() => DType::S64,
+        Kind::Float | Kind::Float8 => DType::F64,
+        Kind::Complex => DType::C128,
+        _ => dtype,
+    };
     let trace = call.trace();
-    let x = if dtype.is_integer() { convert(trace, x, DType::S64) } else { x };
+    let x = convert(trace, x, wide);
     let x = reshape(trace, x, &[])?;
     let node = stop_gradient(trace, x)?;
-    Ok(Value::Computed(Number { node, plus: 0 }))
+    Ok(Value::Computed(Number::of(node)))
 }
 
 /// The indices of `index` and `index_put`; UNIMPLEMENTED for masks, of which the number of places depends on data.
@@ -353,7 +359,7 @@ fn fill_diagonal<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// Places of which each occurs as often as `repeats` says. Their number, `output_size`, is known beforehand.
+/// Records each index as often as `repeats` says. The argument `output_size` is the number of all indices.
 fn repeated_places(call: &mut Call, repeats: NodeId) -> Result<NodeId> {
     let Some(size) = call.optional_int("output_size")? else {
         return Err(error!(Unimplemented, "repeats by a tensor without output_size: the size depends on data"));

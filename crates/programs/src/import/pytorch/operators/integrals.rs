@@ -34,7 +34,7 @@ fn trapezoids<'p>(call: &mut Call<'_, 'p>, is_running: bool) -> Result<Value<'p>
     let dims = call.dims(y);
     let axis = call.axis("dim", dims.len())?;
     if dims.get(axis).is_none_or(|&size| size < 1) {
-        return Err(error!(Unimplemented, "an integral of {}", call.ty(y)));
+        return Err(error!(Unimplemented, "an integral of {}; want at least 1 element along the axis", call.ty(y)));
     }
     let x = if call.has("x") { Some(call.floats("x")?) } else { None };
     let dx = if call.has("dx") { call.float("dx")? } else { 1.0 };
@@ -44,7 +44,7 @@ fn trapezoids<'p>(call: &mut Call<'_, 'p>, is_running: bool) -> Result<Value<'p>
     if let Some(x) = x {
         let rank = trace.ty(x).dims.len();
         if rank != 1 && rank != dims.len() {
-            return Err(error!(Unimplemented, "samples at {}", trace.ty(x)));
+            return Err(error!(Unimplemented, "x is {}; want 1 axis, or as many as y has", trace.ty(x)));
         }
         let own = if trace.ty(x).dims.len() == 1 { 0 } else { axis };
         let (before, after) = (part(trace, x, own, 0, -1)?, part(trace, x, own, 1, 0)?);

@@ -257,7 +257,7 @@ fn of_probabilities<'p>(call: &mut Call<'_, 'p>, logs: NodeId, target: NodeId, a
     finished(call, each)
 }
 
-/// Rows of classes: a single row without the axis of rows has one here.
+/// An argument of scores `[rows, classes]`; scores `[classes]` become one row.
 fn rows_of(call: &mut Call, name: &str) -> Result<NodeId> {
     let x = call.tensor(name)?;
     match call.dims(x)[..] {
@@ -267,7 +267,7 @@ fn rows_of(call: &mut Call, name: &str) -> Result<NodeId> {
     }
 }
 
-/// Records the mean or the sum of losses of rows, or the losses; of a single row without an axis, its loss.
+/// Reduces the losses of rows by the argument `reduction`. Scores without an axis of rows have one loss, of rank 0.
 fn of_rows<'p>(call: &mut Call<'_, 'p>, losses: NodeId, name: &str) -> Result<Value<'p>> {
     let (x, reduction) = (call.tensor(name)?, call.int("reduction")?);
     let is_single = call.dims(x).len() < 2;
@@ -277,7 +277,7 @@ fn of_rows<'p>(call: &mut Call<'_, 'p>, losses: NodeId, name: &str) -> Result<Va
     Ok(call.made(made))
 }
 
-/// The mean over classes of what the other classes come nearer to the right one than by a margin, to the power `p`.
+/// The mean over classes of `max(0, margin - x[target] + x[class])^p`, without the target itself.
 fn multi_margin<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let (x, target) = (rows_of(call, "self")?, call.tensor("target")?);
     let (p, margin, weight) = (call.float("p")?, call.float("margin")?, call.optional_tensor("weight")?);

@@ -92,11 +92,12 @@ const IGNORED: [&str; 6] = [
     "sym_constrain_range.default",
 ];
 
-/// Returns the entry of an overload: its own, that of the operator whose result it writes, or that of its other name.
+/// Returns the entry of an overload. An in-place overload without an entry has the entry of the operator whose result it
+/// writes; another name of an operator has the entry of the operator.
 pub fn find(name: &str) -> Option<&'static Operator> {
     let plain = |base: &str, overload: &str| {
         let base = names::canonical(base);
-        // Other names have one overload where their operators have several.
+        // The other names of some operators have only the overload `default`.
         let others: &[&str] = if overload == "default" { &["int", "Tensor"] } else { &[] };
         [overload].iter().chain(others).find_map(|overload| entry(&format!("{base}.{overload}")))
     };

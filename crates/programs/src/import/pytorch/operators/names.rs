@@ -1,6 +1,6 @@
 //! Operators that PyTorch has under several names.
 
-/// Names with the names that the table has instead.
+/// Pairs of another name and the name in the table, sorted.
 const ALIASES: &[(&str, &str)] = &[
     ("absolute", "abs"),
     ("arccos", "acos"),
@@ -58,7 +58,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("unsafe_split_with_sizes", "split_with_sizes"),
 ];
 
-/// The name of an operator in the table.
+/// Returns the name that the table has for an operator.
 pub fn canonical(base: &str) -> &str {
     ALIASES.binary_search_by_key(&base, |(alias, _)| alias).map_or(base, |at| ALIASES[at].1)
 }

@@ -40,12 +40,12 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["unbind.int"], "self dim=0", unbind),
 ];
 
-/// A bound of a slice: negative ones count from the end, others are cut to the axis.
+/// A bound of a slice, clamped to the axis. Negative bounds count from the end.
 fn bound(value: i64, size: i64) -> i64 {
     (if value < 0 { value.saturating_add(size) } else { value }).clamp(0, size)
 }
 
-/// Records a place on an axis of `size` elements: negative ones count from the end.
+/// Records an index of an axis of `size` elements. Negative indices count from the end.
 fn place(trace: &mut Trace, number: Number, size: i64) -> Result<NodeId> {
     let at = number.record(trace)?;
     let is_negative = compare_scalar(trace, CompareOp::Lt, at, ScalarValue::Signed(0), false)?;
@@ -61,7 +61,8 @@ pub(super) fn axis_of(call: &mut Call) -> Result<(usize, i64)> {
     Ok((axis, *size))
 }
 
-/// A part of `size` elements of an axis from a computed place on. A place beyond the axis is moved into it.
+/// A view of `size` elements of an axis, from a computed start. A start outside of the axis is clamped, as by
+/// `dynamic_slice`.
 fn part(call: &mut Call, axis: usize, start: Number, size: i64, keeps_axis: bool) -> Result<View> {
     let (_, whole) = axis_of(call)?;
     if size > whole {

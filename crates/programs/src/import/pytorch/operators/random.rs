@@ -156,7 +156,7 @@ fn uniform(call: &mut Call, ty: &TensorType, [low, high]: [f64; 2]) -> Result<No
     random_uniform(call.trace(), RngAlgorithm::ThreeFry, key, ty, low, high)
 }
 
-/// A function of numbers from 0 to below 1, in the type of `self`.
+/// Draws numbers from [0, 1) in the type of `self` and applies a function to them.
 fn by_uniform<'p>(call: &mut Call<'_, 'p>, function: impl for<'f> FnOnce(Expr<'f>) -> Expr<'f>) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let ty = call.ty(x);
@@ -165,7 +165,7 @@ fn by_uniform<'p>(call: &mut Call<'_, 'p>, function: impl for<'f> FnOnce(Expr<'f
     Ok(call.made(made))
 }
 
-/// A function of normal numbers of a type.
+/// Draws normal numbers of a type and applies a function to them.
 fn moved_normal<'p>(
     call: &mut Call<'_, 'p>,
     ty: &TensorType,

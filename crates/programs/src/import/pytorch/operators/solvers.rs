@@ -1,4 +1,4 @@
-//! LU factors, least squares, spectra of general matrices, ranks and conditions.
+//! LU factors, eigenvalues of general matrices, ranks, condition numbers and systems of tensors.
 
 use super::super::arguments::Value;
 use super::super::call::Call;
@@ -75,7 +75,7 @@ pub(super) const TABLE: &[Operator] = &[
         let (x, split) = (call.floats("self")?, call.int("ind")?);
         let dims = call.dims(x);
         if !(1..=dims.len() as i64).contains(&split) {
-            return Err(error!(InvalidArgument, "ind is {split} for {}", call.ty(x)));
+            return Err(error!(InvalidArgument, "ind is {split}; want 1 to the rank of {}", call.ty(x)));
         }
         let (lead, rest) = dims.split_at(split as usize);
         let trace = call.trace();
@@ -122,7 +122,7 @@ fn powers<'p>(call: &mut Call<'_, 'p>, increasing: bool) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// Packed factors, the pivots of LAPACK, counted from 1, and the first zero on the diagonal, counted from 1.
+/// LU factors in one matrix, the pivots of LAPACK, counted from 1, and with three results `info`.
 fn factored<'p>(call: &mut Call<'_, 'p>, results: usize) -> Result<Value<'p>> {
     call.refuse_unless("pivot", call.bool("pivot")?)?;
     let x = call.tensor("A")?;
@@ -153,7 +153,7 @@ pub(super) fn first_zero_pivot(trace: &mut Trace, packed: NodeId) -> Result<Node
     record(trace, [first], |[first]| first.eq(i64::from(i32::MAX)).select(0, first))
 }
 
-/// Likewise, of a matrix that is factored for it. Where nothing reads the place, nothing is computed.
+/// The place of the first zero pivot of a matrix. The factorization for it is removed if nothing reads the place.
 pub(super) fn error_of(trace: &mut Trace, matrix: NodeId) -> Result<NodeId> {
     let [packed, ..] = lu(trace, matrix)?;
     first_zero_pivot(trace, packed)
@@ -163,7 +163,7 @@ pub(super) fn error_of(trace: &mut Trace, matrix: NodeId) -> Result<NodeId> {
 fn unpacked<'p>(call: &mut Call<'_, 'p>, packed: NodeId, order: NodeId) -> Result<Value<'p>> {
     let dims = call.dims(packed);
     let [batch @ .., rows, columns] = &dims[..] else {
-        return Err(error!(InvalidArgument, "factors of {}", call.ty(packed)));
+        return Err(error!(InvalidArgument, "LU factors of {}; want matrices", call.ty(packed)));
     };
     let (rows, columns) = (*rows, *columns);
     let least = rows.min(columns);
@@ -186,11 +186,16 @@ fn unpacked<'p>(call: &mut Call<'_, 'p>, packed: NodeId, order: NodeId) -> Resul
     Ok(Value::List([permutation, lower, upper].map(|node| call.made(node)).into()))
 }
 
-/// The order of rows that pivots, counted from 1, make.
+/// Records the permutation of rows that LAPACK's pivots, counted from 1, describe.
 fn order_of_pivots(call: &mut Call, packed: NodeId, pivots: NodeId) -> Result<NodeId> {
     let (of_packed, dims) = (call.dims(packed), call.dims(pivots));
     let ([.., rows, _], [batch @ .., count]) = (&of_packed[..], &dims[..]) else {
-        return Err(error!(InvalidArgument, "factors of {} and pivots of {}", call.ty(packed), call.ty(pivots)));
+        return Err(error!(
+            InvalidArgument,
+            "LU factors of {} and pivots of {}; want matrices and vectors",
+            call.ty(packed),
+            call.ty(pivots)
+        ));
     };
     let (rows, count) = (*rows, *count);
     call.refuse_unless("LU_pivots", count <= 1 << 10)?;
@@ -211,7 +216,7 @@ fn order_of_pivots(call: &mut Call, packed: NodeId, pivots: NodeId) -> Result<No
     Ok(order)
 }
 
-/// The solution of a system of which the factors are known.
+/// Solves a system by the LU factors of its matrix.
 fn by_factors<'p>(call: &mut Call<'_, 'p>, packed: NodeId, pivots: NodeId, b: NodeId) -> Result<Value<'p>> {
     if call.has("left") {
         call.refuse_unless("left", call.bool("left")?)?;
@@ -234,8 +239,8 @@ fn by_factors<'p>(call: &mut Call<'_, 'p>, packed: NodeId, pivots: NodeId, b: No
     Ok(call.made(made))
 }
 
-/// How many singular values are above the tolerances, of which the relative one is by default the larger size by the
-/// distance of 1 to the next float, if there is no absolute one.
+/// Counts the singular values above both tolerances, `atol` and `rtol` times the largest singular value. Without `atol`,
+/// the default of `rtol` is the larger size of the matrix, multiplied by the machine epsilon; otherwise it is 0.
 fn rank<'p>(call: &mut Call<'_, 'p>, [atol, rtol]: [Option<f64>; 2]) -> Result<Value<'p>> {
     let x = call.floats("self")?;
     let dims = call.dims(x);

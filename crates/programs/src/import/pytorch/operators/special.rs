@@ -116,7 +116,7 @@ pub(super) const TABLE: &[Operator] = &[
         let decimals = call.int("decimals")?;
         call.refuse_unless("decimals", decimals.unsigned_abs() <= 30)?;
         of(call, |trace, x| {
-            // As PyTorch, which multiplies or divides by the power of 10 that is exact.
+            // PyTorch multiplies or divides by the positive power of 10, which is exact.
             let power = 10f64.powi(decimals.unsigned_abs() as i32);
             record(trace, [x], |[x]| match decimals {
                 0 => x.round(),
@@ -305,7 +305,7 @@ fn is_close<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 fn divisor(trace: &mut Trace, a: NodeId, b: NodeId) -> Result<NodeId> {
     let ty = trace.ty(a);
     if !ty.dtype.is_integer() {
-        return Err(error!(InvalidArgument, "divisors of {ty}"));
+        return Err(error!(InvalidArgument, "divisors of {ty}; want integers"));
     }
     let dims = broadcast(&ty.dims, &trace.ty(b).dims);
     let dims = dims.ok_or_else(|| error!(InvalidArgument, "sizes {ty} and {} do not broadcast", trace.ty(b)))?;
@@ -331,7 +331,7 @@ fn divisor(trace: &mut Trace, a: NodeId, b: NodeId) -> Result<NodeId> {
     Ok(while_loop(trace, &condition, &body, &init)?[0])
 }
 
-/// A field of the exponent of f64 at its place.
+/// Moves the exponent field of an f64 to its bits.
 fn shifted(field: Expr) -> Expr {
     field.apply(|trace, field| {
         let by = full(trace, &TensorType::new(DType::S64, &[]), ScalarValue::Signed(52))?;
@@ -351,13 +351,13 @@ fn fraction_and_exponent<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let dtype = trace.node(x).dtype;
     let fixed = stop_gradient(trace, x)?;
     let exponent = record(trace, [fixed], |[x]| {
-        // Of f64, whose field of 1/2 is 1022; subnormal f64 are multiplied first.
+        // The exponent field of 1/2 is 1022 in f64. Subnormal numbers are multiplied by 2^64 first.
         let x = x.convert(DType::F64);
         let is_small = x.abs().lt(f64::MIN_POSITIVE);
         let field = is_small.select(x * 2f64.powi(64), x).abs().bits(DType::S64).shift_right_arithmetic(52) - 1022;
         (x.eq(0.0) | !x.is_finite()).select(0, is_small.select(field - 64, field))
     })?;
-    // Two factors, since one may not be a number of f64.
+    // Two factors: the power of 2 itself may overflow f64.
     let first = record(trace, [exponent], |[exponent]| exponent.shift_right_arithmetic(1))?;
     let second = record(trace, [exponent, first], |[exponent, first]| exponent - first)?;
     let first = record(trace, [first], |[by]| shifted(-by + 1023).bits(DType::F64))?;

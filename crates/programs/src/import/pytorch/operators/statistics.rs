@@ -111,14 +111,14 @@ fn without_nan<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// Rows of a tensor along an axis, in ascending order. NaN come last.
+/// Rows of a tensor along an axis, sorted in ascending order with NaN last.
 struct Rows<'t> {
     trace: &'t mut Trace,
     /// The rows, along the last axis.
     rows: NodeId,
-    /// For each place of the order, the place of its element in the row.
+    /// Index in the row for each sorted position.
     order: NodeId,
-    /// The elements in order.
+    /// Sorted rows.
     sorted: NodeId,
     /// Number of elements of a row.
     count: i64,
@@ -129,7 +129,7 @@ impl<'t> Rows<'t> {
         let dims = trace.ty(rows).dims;
         let (last, count) = (dims.len() as i64 - 1, dims[dims.len() - 1]);
         if count == 0 {
-            return Err(error!(InvalidArgument, "rows of 0 elements"));
+            return Err(error!(InvalidArgument, "an axis of 0 elements; want at least 1"));
         }
         let order = argsort(trace, rows, last, false, true, DType::S64)?;
         let sorted = take_along_axis(trace, rows, order, last)?;
@@ -140,14 +140,14 @@ impl<'t> Rows<'t> {
         self.trace.ty(self.rows).dims.len() as i64 - 1
     }
 
-    /// A place of the order, the same for all rows.
+    /// Records the same sorted position for all rows.
     fn place(&mut self, place: i64) -> Result<NodeId> {
         let mut dims = self.trace.ty(self.rows).dims;
         *dims.last_mut().expect("rows have an axis") = 1;
         full(self.trace, &TensorType { dtype: DType::S64, dims }, ScalarValue::Signed(place))
     }
 
-    /// How many elements of each row are not NaN.
+    /// Records the number of elements of each row that are not NaN.
     fn numbers(&mut self) -> Result<NodeId> {
         let is_number = compare(self.trace, CompareOp::Eq, self.rows, self.rows)?;
         let counted = convert(self.trace, is_number, DType::S64);
@@ -155,7 +155,7 @@ impl<'t> Rows<'t> {
         reduce(self.trace, ReduceOp::Sum, counted, &[last], true)
     }
 
-    /// The place of the lower median. NaN in a row are its median, unless they are left out.
+    /// Records the sorted position of the lower median. The median of a row with NaN is NaN, unless `without_nan`.
     fn middle(&mut self, without_nan: bool) -> Result<NodeId> {
         if !self.trace.node(self.rows).dtype.is_float() {
             return self.place((self.count - 1) / 2);
@@ -167,7 +167,7 @@ impl<'t> Rows<'t> {
         })
     }
 
-    /// The last place of the most frequent element, the least of several.
+    /// Records the last sorted position of the most frequent element, of the least one if several are.
     fn most_frequent(&mut self) -> Result<NodeId> {
         let (last, count, sorted) = (self.last(), self.count, self.sorted);
         let trace = &mut *self.trace;
@@ -190,7 +190,7 @@ impl<'t> Rows<'t> {
         arg_extreme(trace, lengths, last, true, true, DType::S64)
     }
 
-    /// The elements at places of the order, and their places in the rows.
+    /// Records the elements at sorted positions, and their indices in the rows.
     fn at(&mut self, places: NodeId) -> Result<[NodeId; 2]> {
         let last = self.last();
         let at = take_along_axis(self.trace, self.order, places, last)?;
@@ -208,7 +208,7 @@ fn axis_last(trace: &mut Trace, x: NodeId, axis: usize) -> Result<NodeId> {
     transpose(trace, x, &order)
 }
 
-/// An element of each row along an axis and its place, by a place of the order.
+/// Selects an element of each row along an axis by its sorted position. Returns the elements and their indices.
 fn ordered<'p>(call: &mut Call<'_, 'p>, place: impl FnOnce(&mut Rows) -> Result<NodeId>) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let rank = call.dims(x).len();
@@ -245,7 +245,7 @@ fn middle_of_all<'p>(call: &mut Call<'_, 'p>, without_nan: bool) -> Result<Value
         let equals = fixed.eq(median) | (is_nan & median.ne(median));
         let share = (equals & fixed.is_finite()).select(flat - fixed, 0.0).reduce(ReduceOp::Sum, &[0], true);
         let count = equals.convert(fixed.dtype()).reduce(ReduceOp::Sum, &[0], true);
-        // The change of the median by its gradient; its value is the median itself.
+        // `share` is 0, and carries the gradient to the elements that equal the median.
         median.is_finite().select(median + share / count, median)
     })?;
     let made = reshape(trace, found, &[])?;
@@ -280,7 +280,7 @@ fn quantile<'p>(call: &mut Call<'_, 'p>, without_nan: bool) -> Result<Value<'p>>
     let mut rows = Rows::new(trace, rows)?;
     let numbers = rows.numbers()?;
     let found = interpolated(&mut rows, q, numbers, interpolation, without_nan)?;
-    // The list of numbers comes first; the axis stays if it is kept.
+    // The axis of `q` comes first.
     let found_rank = trace.ty(found).dims.len();
     let order: Vec<i64> = [found_rank - 1].into_iter().chain(0..found_rank - 1).map(|axis| axis as i64).collect();
     let mut made = transpose(trace, found, &order)?;
@@ -326,7 +326,7 @@ fn interpolated(rows: &mut Rows, q: NodeId, numbers: NodeId, by: &str, without_n
     })
 }
 
-/// Largest or least elements so far, with the last of their places.
+/// Cumulative maximum or minimum, and the last index at which it occurs.
 fn running_extreme<'p>(call: &mut Call<'_, 'p>, op: ReduceOp) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let rank = call.dims(x).len();
@@ -364,7 +364,8 @@ fn searched<'p>(call: &mut Call<'_, 'p>, sorted: &'static str) -> Result<Value<'
     Ok(call.made(made))
 }
 
-/// Counts of the elements in `bins` equal parts of a range, by default of the elements' own.
+/// Counts the elements in `bins` equal parts of the range from `min` to `max`. If both are equal, the range is from the
+/// least element to the largest.
 fn histogram<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let (bins, least, most) = (call.int("bins")?, call.float("min")?, call.float("max")?);
@@ -392,8 +393,8 @@ fn histogram<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// How often each number below `minlength` occurs, or the sums of their weights. PyTorch's result is longer if there are
-/// larger numbers: its size depends on data. Here they are not counted.
+/// Counts each number below `minlength`, or sums their weights. In PyTorch, larger numbers make the result longer; here
+/// they are not counted, since the size of the result would depend on data.
 fn counts<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let (x, weights, count) = (call.tensor("self")?, call.optional_tensor("weights")?, call.int("minlength")?);
     if count < 1 {
@@ -404,7 +405,7 @@ fn counts<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let places = convert(trace, x, DType::S64);
     let places = reshape(trace, places, &[size])?;
     let each = match weights {
-        // Sums of weights are f64, but of f32 weights f32.
+        // Weights of f32 are summed in f32, all others in f64.
         Some(weights) if matches!(trace.node(weights).dtype, DType::F32 | DType::F64) => weights,
         Some(weights) => convert(trace, weights, DType::F64),
         None => full(trace, &TensorType::new(DType::S64, &[size]), ScalarValue::Signed(1))?,
@@ -413,7 +414,7 @@ fn counts<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// The ends of a range, one apart from a single number that both are.
+/// Records the ends of a range. If they are equal, they are moved apart by 1 each.
 fn record_ends(trace: &mut Trace, [low, high]: [NodeId; 2]) -> Result<[NodeId; 2]> {
     Ok([
         record(trace, [low, high], |[low, high]| low.eq(high).select(low - 1.0, low))?,
@@ -421,7 +422,7 @@ fn record_ends(trace: &mut Trace, [low, high]: [NodeId; 2]) -> Result<[NodeId; 2
     ])
 }
 
-/// Whether elements are among others: by a search among the others in order.
+/// Whether each element occurs among others, by binary search in the sorted others.
 fn is_in<'p>(call: &mut Call<'_, 'p>, elements: &'static str, others: &'static str) -> Result<Value<'p>> {
     let [x, others] = call.promoted([elements, others], false)?;
     let invert = call.bool("invert")?;

@@ -2,11 +2,13 @@
 //! which are not.
 
 use super::super::arguments::{self, Value};
+use super::super::promotion::join;
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
-use ir::{BinaryOp, CompareOp, NodeId, Trace};
+use ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, Trace};
 use ops::creation::full;
-use ops::elementwise::{binary, compare, convert, select};
+use ops::elementwise::formula::{Expr, record};
+use ops::elementwise::{binary, binary_function, compare, compare_scalar, convert, select};
 
 /// Computes an operator of numbers; None for arguments that it does not take.
 type Compute = fn(&[Value]) -> Option<Value<'static>>;
@@ -102,6 +104,10 @@ pub fn symbolic(name: &str) -> Option<Compute> {
             (Number::Int(a), Number::Int(b)) => modulo(a, b).map(Value::Int),
             _ => None,
         },
+        "pow" => |values| match two(values)? {
+            (Number::Int(a), Number::Int(b @ 0..)) => a.checked_pow(b.try_into().ok()?).map(Value::Int),
+            (a, b) => Some(Value::Float(a.float().powf(b.float()))),
+        },
         "truediv" => |values| two(values).map(|(a, b)| Value::Float(a.float() / b.float())),
         "neg" => |values| match values {
             [Value::Int(value)] => value.checked_neg().map(Value::Int),
@@ -134,69 +140,88 @@ pub fn symbolic(name: &str) -> Option<Compute> {
     })
 }
 
-/// The name of an operator of numbers without its module.
-fn plain(name: &str) -> &str {
-    name.strip_prefix("_operator.").or_else(|| name.strip_prefix("torch.sym_")).unwrap_or(name)
-}
-
-/// Records an operator of numbers of which some depend on data; None for operators that it does not record.
+/// Records an operator of numbers of which some depend on data; None if it is not supported for them. Integers are s64
+/// and floats are f64, as in Python.
 pub fn computed<'p>(trace: &mut Trace, name: &str, values: &[Value<'p>]) -> Result<Option<Value<'p>>> {
     use Value::{Computed, Int};
-    let of = |node| Ok(Some(Computed(arguments::Number { node, plus: 0 })));
-    match (plain(name), values) {
+    let name =
+        ["_operator.", "math.", "torch.sym_"].iter().find_map(|module| name.strip_prefix(module)).unwrap_or(name);
+    match (name, values) {
         ("add", [Computed(number), Int(more)] | [Int(more), Computed(number)]) => return moved(trace, *number, *more),
         ("sub", [Computed(number), Int(less)]) => return moved(trace, *number, less.wrapping_neg()),
         ("sub", [Computed(a), Computed(b)]) if a.above(*b).is_some() => return Ok(a.above(*b).map(Int)),
-        ("neg", [Computed(number)]) => {
-            let node = number.record(trace)?;
-            let zero = full(trace, &trace.ty(node), ScalarValue::Signed(0))?;
-            return of(binary(trace, BinaryOp::Subtract, zero, node)?);
-        }
-        ("not", [Computed(number)]) => return of(compare_to_false(trace, number.node)?),
         _ => {}
     }
-    if let ("ite", [Computed(number), yes, no]) = (plain(name), values) {
-        let (Some(yes), Some(no)) = (recorded(trace, yes)?, recorded(trace, no)?) else { return Ok(None) };
-        let [yes, no] = alike(trace, yes, no)?;
-        return of(select(trace, number.node, yes, no)?);
-    }
-    let [a, b] = values else { return Ok(None) };
-    let (Some(a), Some(b)) = (recorded(trace, a)?, recorded(trace, b)?) else { return Ok(None) };
-    let [a, b] = alike(trace, a, b)?;
-    let arithmetic = match plain(name) {
-        "add" => Some(BinaryOp::Add),
-        "sub" => Some(BinaryOp::Subtract),
-        "mul" => Some(BinaryOp::Multiply),
-        "max" => Some(BinaryOp::Maximum),
-        "min" => Some(BinaryOp::Minimum),
-        "and_" => Some(BinaryOp::And),
-        "or_" => Some(BinaryOp::Or),
+    let nodes = values.iter().map(|value| recorded(trace, value)).collect::<Result<Option<Vec<NodeId>>>>()?;
+    let Some(nodes) = nodes else { return Ok(None) };
+    let node = match nodes[..] {
+        [x] => of_one(trace, name, x)?,
+        [a, b] => of_two(trace, name, a, b)?,
+        [holds, yes, no] if name == "ite" => {
+            let [yes, no] = alike(trace, yes, no)?;
+            Some(select(trace, holds, yes, no)?)
+        }
         _ => None,
     };
-    let comparison = match plain(name) {
-        "eq" => Some(CompareOp::Eq),
-        "ne" => Some(CompareOp::Ne),
-        "ge" => Some(CompareOp::Ge),
-        "gt" => Some(CompareOp::Gt),
-        "le" => Some(CompareOp::Le),
-        "lt" => Some(CompareOp::Lt),
-        _ => None,
-    };
-    match (arithmetic, comparison) {
-        (Some(op), _) => of(binary(trace, op, a, b)?),
-        (_, Some(op)) => of(compare(trace, op, a, b)?),
-        _ => Ok(None),
-    }
+    Ok(node.map(|node| Computed(arguments::Number::of(node))))
 }
 
-/// A computed number and an integer. The integer is added later, so that the distance of two such numbers is known.
+fn of_one(trace: &mut Trace, name: &str, x: NodeId) -> Result<Option<NodeId>> {
+    let rounded = |trace: &mut Trace, function: fn(Expr) -> Expr| {
+        let x = convert(trace, x, DType::F64);
+        record(trace, [x], |[x]| function(x).convert(DType::S64))
+    };
+    match name {
+        "neg" => record(trace, [x], |[x]| -x),
+        "not" => compare_scalar(trace, CompareOp::Eq, x, ScalarValue::Signed(0), false),
+        "float" => Ok(convert(trace, x, DType::F64)),
+        // A conversion drops the fraction.
+        "trunc" | "int" => Ok(convert(trace, x, DType::S64)),
+        "floor" => rounded(trace, |x| x.floor()),
+        "ceil" => rounded(trace, |x| -(-x).floor()),
+        _ => return Ok(None),
+    }
+    .map(Some)
+}
+
+fn of_two(trace: &mut Trace, name: &str, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
+    let [mut a, mut b] = alike(trace, a, b)?;
+    if name == "truediv" {
+        [a, b] = [a, b].map(|node| convert(trace, node, DType::F64));
+    }
+    let arithmetic = |trace: &mut Trace, op| binary(trace, op, a, b);
+    let comparison = |trace: &mut Trace, op| compare(trace, op, a, b);
+    match name {
+        "add" => arithmetic(trace, BinaryOp::Add),
+        "sub" => arithmetic(trace, BinaryOp::Subtract),
+        "mul" => arithmetic(trace, BinaryOp::Multiply),
+        "truediv" => arithmetic(trace, BinaryOp::Divide),
+        "pow" => arithmetic(trace, BinaryOp::Power),
+        "max" => arithmetic(trace, BinaryOp::Maximum),
+        "min" => arithmetic(trace, BinaryOp::Minimum),
+        "and_" => arithmetic(trace, BinaryOp::And),
+        "or_" => arithmetic(trace, BinaryOp::Or),
+        "floordiv" => binary_function(trace, BinaryFunction::FloorDivide, a, b),
+        "mod" => binary_function(trace, BinaryFunction::Modulo, a, b),
+        "eq" => comparison(trace, CompareOp::Eq),
+        "ne" => comparison(trace, CompareOp::Ne),
+        "ge" => comparison(trace, CompareOp::Ge),
+        "gt" => comparison(trace, CompareOp::Gt),
+        "le" => comparison(trace, CompareOp::Le),
+        "lt" => comparison(trace, CompareOp::Lt),
+        _ => return Ok(None),
+    }
+    .map(Some)
+}
+
+/// A computed number plus an integer, which is kept apart, so that the difference of two such numbers is known.
 fn moved<'p>(trace: &mut Trace, number: arguments::Number, by: i64) -> Result<Option<Value<'p>>> {
     if !trace.node(number.node).dtype.is_integer() {
-        let sum = arguments::Number { node: number.node, plus: by }.record(trace)?;
-        return Ok(Some(Value::Computed(arguments::Number { node: sum, plus: 0 })));
+        let sum = arguments::Number { plus: by, ..number }.record(trace)?;
+        return Ok(Some(Value::Computed(arguments::Number::of(sum))));
     }
     let plus = number.plus.checked_add(by);
-    Ok(plus.map(|plus| Value::Computed(arguments::Number { node: number.node, plus })))
+    Ok(plus.map(|plus| Value::Computed(arguments::Number { plus, ..number })))
 }
 
 /// Records a number as a tensor of rank 0; None for other values.
@@ -205,7 +230,7 @@ fn recorded(trace: &mut Trace, value: &Value) -> Result<Option<NodeId>> {
         Value::Computed(number) => return number.record(trace).map(Some),
         Value::Int(value) => (DType::S64, ScalarValue::Signed(value)),
         Value::Bool(value) => (DType::Pred, ScalarValue::Signed(value.into())),
-        Value::Float(value) => (DType::F32, ScalarValue::Float(value)),
+        Value::Float(value) => (DType::F64, ScalarValue::Float(value)),
         _ => return Ok(None),
     };
     full(trace, &TensorType::new(dtype, &[]), value).map(Some)
@@ -213,13 +238,9 @@ fn recorded(trace: &mut Trace, value: &Value) -> Result<Option<NodeId>> {
 
 /// Converts two numbers to their common dtype.
 fn alike(trace: &mut Trace, a: NodeId, b: NodeId) -> Result<[NodeId; 2]> {
-    let dtype = trace.node(a).dtype.promote(trace.node(b).dtype)?;
+    // Python converts bools to integers, and integers to floats.
+    let dtype = join(trace.node(a).dtype, trace.node(b).dtype)?;
     Ok([a, b].map(|node| convert(trace, node, dtype)))
-}
-
-fn compare_to_false(trace: &mut Trace, node: NodeId) -> Result<NodeId> {
-    let no = full(trace, &trace.ty(node), ScalarValue::Signed(0))?;
-    compare(trace, CompareOp::Eq, node, no)
 }
 
 #[cfg(test)]
@@ -234,11 +255,12 @@ mod tests {
         };
         assert_eq!((int("_operator.floordiv", -7, 2), int("_operator.floordiv", 7, 2)), (-4, 3));
         assert_eq!((int("_operator.mod", -7, 2), int("_operator.mod", 7, -2)), (1, -1));
-        assert_eq!(int("_operator.mul", 3, -5), -15);
+        assert_eq!((int("_operator.mul", 3, -5), int("_operator.pow", -3, 3)), (-15, -27));
         let ge = symbolic("_operator.ge").unwrap();
         assert!(matches!(ge(&[Value::Int(2), Value::Float(2.0)]), Some(Value::Bool(true))));
         assert!(symbolic("_operator.floordiv").unwrap()(&[Value::Int(1), Value::Int(0)]).is_none());
         assert!(symbolic("_operator.mul").unwrap()(&[Value::Int(i64::MAX), Value::Int(2)]).is_none());
+        assert!(symbolic("_operator.pow").unwrap()(&[Value::Int(2), Value::Int(63)]).is_none());
         assert!(symbolic("mul").is_none() && symbolic("add.Tensor").is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Windows of signals. A periodic window is the symmetric one of one more element, without its last element.
+//! Windows of signals. A periodic window of n elements is the first n of a symmetric window of n + 1 elements.
 
 use super::super::arguments::Value;
 use super::super::call::Call;
@@ -47,7 +47,7 @@ pub(super) const TABLE: &[Operator] = &[
         |call| {
             let beta = call.float("beta")?;
             window(call, |angle| {
-                // I0 of both numbers, scaled: the factors `exp(-|x|)` are taken out of the ratio.
+                // The ratio of two values of I0. Scaled by `exp(-|x|)`, neither of them overflows.
                 let ratio = angle / PI - 1.0;
                 let inside = ((-(ratio * ratio) + 1.0).max(0.0)).sqrt() * beta;
                 let limit = inside * 0.0 + beta;
@@ -67,7 +67,7 @@ fn window<'p>(call: &mut Call<'_, 'p>, of_angle: impl for<'f> FnOnce(Expr<'f>) -
     let (length, periodic) = (call.int("window_length")?, call.bool("periodic")?);
     let dtype = call.dtype("dtype")?.unwrap_or(DType::F32);
     if length < 0 || !dtype.is_float() {
-        return Err(error!(InvalidArgument, "a window of {length} elements of {dtype}"));
+        return Err(error!(InvalidArgument, "a window of {length} elements of {dtype}; want 0 or more floats"));
     }
     let trace = call.trace();
     let ty = TensorType::new(dtype, &[length]);
